@@ -4,10 +4,11 @@
 import process from 'node:process';
 
 const oldestMajor = 26;
-
-if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
+const { node, bun, deno } = process.versions;
+const other = (bun && 'Bun') || (deno && 'Deno');
+if (other || Number.parseInt(node, 10) < oldestMajor) {
 	process.stderr.write(
-		`caskade: Node ${process.versions.node} is too old, Caskade needs Node ${oldestMajor} or newer: use 'npm start' or 'bin/caskade …' after 'npm ci', which bring their own.\n`,
+		`caskade: ${other ? `${other} cannot run it` : `Node ${node} is too old`}, Caskade needs Node ${oldestMajor} or newer: use 'npm start' or 'bin/caskade …' after 'npm ci', which bring their own.\n`,
 	);
 	process.exitCode = 1;
 } else {

@@ -10,6 +10,7 @@ import {
 	mkdirSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	statSync,
 	symlinkSync,
 	writeFileSync,
@@ -17,6 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { buildClient, buildService, plainModule } from '../../.ci/build.ts';
+import { lostLinks } from '../client/pack.ts';
 import { ServeProcess, TestProcess } from '../process.ts';
 import { startService, temporaryFolder } from '../support.ts';
 import { install } from './installed.ts';
@@ -53,9 +55,22 @@ test('the package installs', async (t) => {
 	const dependencyBytes = sizes.reduce((sum, size) => sum + size);
 	t.diagnostic(`dependencies: ${(dependencyBytes / 1e6).toFixed(1)} MB unpacked`);
 	assert.ok(dependencyBytes < 40e6, `${dependencyBytes} bytes`);
+	assert.deepEqual(lostLinks(installed), []);
 	// All that `GET /docs` shows, and whose it is.
 	assert.equal(readdirSync(join(installed, 'node_modules/swagger-ui-dist')).length, 5);
+	await t.test('it refuses to keep data where the next install deletes them', async () => {
+		const create = [program, 'account', 'create', 'c-a-acme-uk', '--client', 'acme'];
+		for (const folder of [installed, join(installed, 'docs')]) {
+			const { code, stderr } = await new TestProcess(process.execPath, create, { NODE_OPTIONS: '' }, folder)
+				.ended;
+			assert.equal(code, 1);
+			assert.match(stderr, /data is deleted when the next version is installed; name a folder outside with/);
+		}
+	});
 	await t.test('as another user, it keeps what it has answered with 201', (t) => keepsEvents(t, program));
+	await t.test('uninstalled while it serves, it does not take that for a lack of file handles', (t) =>
+		knowsMissingFiles(t, installed, program),
+	);
 	await t.test("the contract's tests pass on it", (t) => passesContract(t, installed));
 });
 
@@ -147,6 +162,18 @@ async function keepsEvents(t: TestContext, program: string): Promise<void> {
 	});
 	assert.equal(receipt.status, 200);
 	await run('report', 'activity', 'c-a-demo-local');
+}
+
+async function knowsMissingFiles(t: TestContext, installed: string, program: string): Promise<void> {
+	const environment = { NODE_OPTIONS: '', CASKADE_DATABASE: `sqlite:${temporaryFolder(t)}/data` };
+	const serve = [program, 'serve', '--port', '0', '--console-port', '0', '--demo'];
+	await using server = new ServeProcess(process.execPath, serve, environment);
+	server.url = (await server.printed(/serves at (https?:\S+) /))[1] as string;
+	await fetch(`${server.url}/readyz`);
+	renameSync(installed, `${installed}-gone`);
+	t.after(() => renameSync(`${installed}-gone`, installed));
+	// It said that no file handles were left.
+	assert.equal(await (await fetch(`${server.url}/readyz`)).text(), '{"status":"ready"}');
 }
 
 async function passesContract(t: TestContext, installed: string): Promise<void> {

@@ -20,7 +20,7 @@ export function maxFileHandles(): number {
 export function hasFileHandles(count: number): boolean {
 	const opened: number[] = [];
 	try {
-		for (let number = 0; number < count; number++) opened.push(openSync(import.meta.filename, 'r'));
+		for (let number = 0; number < count; number++) opened.push(openSync(process.execPath, 'r'));
 		return true;
 	} catch {
 		return false;

@@ -146,6 +146,17 @@ test('an address that cannot be read is told without its password, and how to wr
 	}
 });
 
+test('another runtime, whatever Node it says it is, exits with one sentence', async () => {
+	for (const name of ['Bun', 'Deno']) {
+		const versions = `{ value: { ...process.versions, ${name.toLowerCase()}: '1.0.0' } }`;
+		const preload = `data:text/javascript,Object.defineProperty(process, 'versions', ${versions})`;
+		const ended = await new TestProcess(process.execPath, ['--import', preload, mainPath, '--version'], {
+			NODE_OPTIONS: '',
+		}).ended;
+		assertRefused(ended, new RegExp(`^caskade: ${name} cannot run it, Caskade needs Node 26 or newer: `));
+	}
+});
+
 test('a Node that is too old exits with one sentence', async (t) => {
 	const major = await majorOf(oldNode);
 	if (major === undefined || major >= 26) return t.skip(`${oldNode} is not an old Node`);
