@@ -68,6 +68,6 @@ function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentP
 	);
 	printLine('');
 	printLine(
-		'By then the interval excludes 0 in four of five experiments: with one look, planned ahead, or (any look) with as many as you like.',
+		"With this many visitors, four of five experiments with this lift show it: the interval excludes 0. 'visitors' and 'weeks' assume one look, planned ahead; 'any look', as many looks as you like.",
 	);
 }

@@ -52,7 +52,7 @@ export function printTrainedLift({ version, active, report }: TrainedLift, verbo
 	const qini = tried.find((one) => one.method === method)?.qini;
 	if (qini)
 		printLine(
-			`Held-back visitors are ordered with a Qini coefficient of ${withInterval(qini, 3)}${active ? '.' : ', which may be chance.'}`,
+			`On visitors kept out of training, the model's ranking has a Qini coefficient of ${withInterval(qini, 3)}${active ? '.' : ', which may be chance.'}`,
 		);
 	printLine(
 		active ? `Version ${version} is now in use.` : `Version ${version} is not used, and nobody has a lift.`,

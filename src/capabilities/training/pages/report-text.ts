@@ -48,8 +48,8 @@ export function verdictOf(trained: TrainedGoal): [string, string] {
 /** Pages ask about visitors who are present. That most others have left for good is easily told. */
 function rankingOf({ auc, present }: LaterMeasures): string {
 	const of100 = (share: number) => `${Math.round(share * 100)} of 100`;
-	const counted = present?.auc == null ? '' : ` (${of100(auc.value)}, counting those who have left)`;
-	return `Somebody who reached the goal scores higher than somebody who did not in ${of100(present?.auc ?? auc.value)} pairs${counted}.`;
+	const all = present?.auc == null ? '' : ` (${of100(auc.value)}, including visitors who have left the site)`;
+	return `Somebody who reached the goal scores higher than somebody who did not in ${of100(present?.auc ?? auc.value)} pairs${all}.`;
 }
 
 /** What is served from now on, and why. */

@@ -46,7 +46,7 @@ test('train prints and draws what an operator needs to know', async (t) => {
 	assert.match(stderr, /read c-a-acme-uk: .* visitors/);
 	for (const words of [
 		/\nThe models are as of 2026-11-21T00:00:00\.000Z\.\nThe history covers \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
-		/^Goal return of visitors, within 7 days\nSomebody who reached the goal scores higher than somebody who did not in \d\d of 100 pairs \(\d\d of 100, counting those who have left\)\. Predicted [\d.]+ %, observed [\d.]+ %, on \d+ later rows\.\nVersion [-\d]+\.1 is now in use\.\n/,
+		/^Goal return of visitors, within 7 days\nSomebody who reached the goal scores higher than somebody who did not in \d\d of 100 pairs \(\d\d of 100, including visitors who have left the site\)\. Predicted [\d.]+ %, observed [\d.]+ %, on \d+ later rows\.\nVersion [-\d]+\.1 is now in use\.\n/,
 		/rows +\d+\nconversions +\d+ visitors, in \d+ rows\nbase rate +\d/,
 		/AUC of all rows +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,
 		/later rows +predicted +observed\n +\d+ +[\d.]+ %/,

@@ -69,7 +69,7 @@ test('train --lift learns from an experiment, and scores then carry lift', { ski
 	const train = await caskade(['train', aid, '--lift', 'offer', '--verbose', ...at]);
 	assert.equal(train.code, 0, train.stderr);
 	for (const words of [
-		/^Lift of goal signup, from experiment offer\nOf the treated [\d.]+ % reached it, of those held out [\d.]+ %: a difference of [\d.]+ points\.\nHeld-back visitors are ordered with a Qini coefficient of 0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\.\nVersion [-\d]+\.1 is now in use\.\n/,
+		/^Lift of goal signup, from experiment offer\nOf the treated [\d.]+ % reached it, of those held out [\d.]+ %: a difference of [\d.]+ points\.\nOn visitors kept out of training, the model's ranking has a Qini coefficient of 0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\.\nVersion [-\d]+\.1 is now in use\.\n/,
 		/treated +\d+ of 1,\d{3} visitors\nheld out +\d+ of 1,\d{3} visitors\nnot known yet +0 visitors\n/,
 		/Qini, two models +0\..*\nQini, transformed outcome +0\./,
 		/\nfifth by lift +predicted, points +observed, points +treated +held out\n +highest +|\nfifth by lift.*\nhighest +/,
