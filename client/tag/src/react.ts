@@ -1,4 +1,3 @@
-'use client';
 import { useEffect, useState } from 'react';
 import { type Score, type Segment, scores, segments } from './index.ts';
 import { show } from './shown.ts';
