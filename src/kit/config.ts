@@ -193,7 +193,7 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--node-address <list>',
-		'how this server reaches Citus nodes that know each other by other names: HOST:PORT=HOST:PORT, theirs first, separated by commas',
+		'if this server reaches Citus nodes at other addresses than they reach each other: pairs such as worker-1:5432=10.0.0.21:5432, theirs first, separated by commas',
 		nodeAddresses,
 	),
 	setting(

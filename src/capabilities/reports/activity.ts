@@ -38,7 +38,7 @@ export const activityReport = reportThat({
 	title: 'Activity',
 	summary: 'what came in, by day, week or month',
 	definition:
-		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; `trials` that started; first payments (`subscriptions`), renewals and refunds, with their amounts; and `netPence`, the sum of these amounts. Hits and arrivals belong to no subscription: a report filtered by `evt` or segment leaves out both; one filtered by channel, campaign and the like, only hits. `part` marks an incomplete month or week; today is `so far`.',
+		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; `trials` that started; first payments (`subscriptions`), renewals and refunds, with their amounts; and `netPence`, the sum of these amounts. Hits and arrivals belong to no subscription: a report filtered by `evt` or segment leaves out both; one filtered by channel, campaign and the like, only hits.',
 	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {

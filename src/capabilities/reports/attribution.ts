@@ -298,7 +298,7 @@ export const attributionReport = reportThat({
 	title: 'Attribution',
 	summary: 'what each channel is credited with',
 	definition:
-		'For each row and model: `trials` that started; first payments (`subscriptions`), also those without a known visitor; the amounts of first payments, renewals, refunds and their sum; and `share`, the part of all new subscriptions, not of money. `visitors` is how many people arrived in the period through what the row names, whether or not they subscribed, and `arrivals` how often. Filters by channel, campaign and the like apply to both. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence divided by `visitors`. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+		'For each row and model: `trials` that started; first payments (`subscriptions`), also those without a known visitor; the amounts of first payments, renewals, refunds and their sum; and `share`, the part of all new subscriptions, not of money. `visitors` is how many people arrived in the period through what the row names, whether or not they subscribed, and `arrivals` how often. Filters by channel, campaign and the like apply to both. `conversionRate` is the credited subscriptions, and `netPerVisitorPence` the net pence, divided by `visitors`. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
 	columns: {
 		part: { isOptional: true, heading: 'incomplete' },

@@ -469,7 +469,7 @@ export const forecastReport = reportThat({
 	title: 'Forecast',
 	summary: 'what the next days will bring, and how the last forecast fared',
 	definition:
-		"What will be paid in the next days (`expectedPence`), with 80 % bounds (`lowPence`, `highPence`): first payments and renewals of new subscriptions, renewals of the present ones (`projected` of `ltv`), and payments of ended ones that come back (`returns`), less refunds. `newBusiness` says which method predicted the new business, and how far off each method was in the account's past. To compare: what was forecast as many days ago, from what was known then (`earlierPence` with its bounds), and what has been paid since (`camePence`). Both are null if nothing was known then.",
+		"What will be paid in the next days (`expectedPence`), with 80 % bounds (`lowPence`, `highPence`): first payments and renewals of new subscriptions, renewals of the present ones, and payments of ended ones that come back (`returns`), less refunds. `newBusiness` says which method predicted the new business, and how far off each method was in the account's past. To compare, a forecast for 90 days also has that of 90 days ago, from what was known then (`earlierPence` with its bounds), and what has been paid since (`camePence`). Both are null if nothing was known then.",
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
 	async make({ query, asOfMs, calendar, courses, coursesAt }) {
 		const { days } = query;

@@ -115,7 +115,7 @@ export const hostsReport = reportThat({
 	title: 'Hosts',
 	summary: 'what begins on each host, and who is lost between hosts',
 	definition:
-		'By host of the page, without `www.`, in the period: `visitors` saw their first page on the host, and `visits` began there. `sales` were uploaded, and their `tid` was first shown on the host; `joinedSales` of these belong to a visitor. `visitorsFromOwnHosts` reached their first page from another host of the account, which knew the browser as another visitor. `salesFromOwnHosts` are the sales of such visitors: what led to the first host gets no credit for them.',
+		'By host of the page, without `www.`, in the period: `visitors` saw their first page on the host, and `visits` began there. `sales` are uploaded sales whose `tid` was first shown on the host; `joinedSales` of these belong to a visitor. `visitorsFromOwnHosts` came to their first page from another host of the account: there, the same browser is another visitor. `salesFromOwnHosts` are their sales: what led to the first host gets no credit for them.',
 	parameters: ['from', 'to', 'asOf', 'timezone', 'compare', 'include'],
 	initial: { by: [] },
 	async make({ period, asOfMs, read, gateways: findGateways }) {

@@ -373,7 +373,7 @@ export const movementReport = reportThat({
 	title: 'Movement',
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
-		'By month, week or day: subscriptions and recurring revenue at the beginning (`opening`) and at the end (`closing`), and what came and went in between. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for. `opening + new + reactivated − ended = closing`; for revenue, also `+ expansion − contraction`. Of those that `ended`, the `cancelled` left by choice (cancelled or refunded), and the `lapsed` were not renewed in time. `part` marks an incomplete month or week.',
+		'By month, week or day: subscriptions and recurring revenue at the beginning (`opening`) and at the end (`closing`), and what came and went in between. Recurring revenue (MRR) is the price divided by the months it pays for. `opening + new + reactivated − ended = closing`; for revenue, also `+ expansion − contraction`. Of those that `ended`, the `cancelled` left by choice (cancelled or refunded), and the `lapsed` were not renewed in time.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },

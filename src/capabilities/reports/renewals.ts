@@ -124,7 +124,7 @@ export const renewalsReport = reportThat({
 	title: 'Renewals',
 	summary: 'who renews, and who is refunded',
 	definition:
-		'The subscriptions that began in the period, by first touch, `evt`, and how often their first price is paid. `survivors` has an entry for each renewal, from the first on. `atRisk` had renewed each time before, and their time to renew again is over, grace included. `renewed` of these renewed. `share` is the part still subscribed: the product of these rates so far.',
+		'The subscriptions that began in the period, by first touch, `evt` and the cadence of their first price. `survivors` has an entry for each renewal, from the first on. `atRisk` is how many had renewed each time before, and whose time to renew again, grace included, is over. `renewed` is how many of these did. `share` is the part still subscribed, the product of these rates so far: if 80 of 100 renew once, and 45 of 50 again, it is 0.8, then 0.72.',
 	parameters: [...pathParameters, 'period'],
 	knowsPlans: true,
 	columns: {

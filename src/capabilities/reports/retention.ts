@@ -142,7 +142,7 @@ export const retentionReport = reportThat({
 	title: 'Retention',
 	summary: 'who stays, by month of the first payment and age',
 	definition:
-		'By calendar month of the first payment (a cohort): `active[k]` is how many were still subscribed at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. For each k, `all` has the mean of the cohorts that are old enough, weighted by their subscriptions.',
+		'By calendar month of the first payment (a cohort): `active[k]` is how many were still subscribed at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. For each k, `all` adds up the cohorts that are old enough.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	initial: { by: [] },

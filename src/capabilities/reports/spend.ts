@@ -153,7 +153,7 @@ export const spendReport = reportThat({
 	title: 'Spend',
 	summary: 'what subscriptions have cost',
 	definition:
-		'The amount spent, and what the chosen model credits to it of what began in the period: `trials`, `subscriptions` paid for by now, and all that these have brought since.',
+		'What was spent in the period, and what began in it: `trials`, `subscriptions` that have paid by now, and `netPence`, all that both have brought since. The chosen model divides these among the rows.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'include'],
 	check({ by, model }) {
 		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');

@@ -82,7 +82,7 @@ export const subscriptionsReport = reportThat({
 	title: 'Subscriptions',
 	summary: 'the subscriptions behind the figures of other reports',
 	definition:
-		'A row for each subscription with an event in the period, the latest start first, at most 10,000: its `state` now, the last touch before it, and its `renewals`, `refunds` and pence in the period. With the basis `cohort`, a row for each that started in the period, with all its events. `having` keeps only those with such an event. `credited` keeps those for which the model credits a touch with the chosen properties. `moved` keeps those whose recurring revenue changed in this way in the period, by `movedPence`, with or without an event.',
+		'A row for each subscription with an event in the period, the latest start first, at most 10,000: its `state` now, the last touch before its start, and its `renewals`, `refunds` and pence in the period. With the basis `cohort`, a row for each that started in the period, with all its events. `having` keeps only those with an event of the kind it names. `credited` keeps those for which the model it names credits a touch with the chosen properties. `moved` keeps those whose recurring revenue changed in the way it names, by `movedPence` in the period, with or without an event.',
 	parameters: [
 		...commonParameters,
 		'basis',

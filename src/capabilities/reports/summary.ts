@@ -72,7 +72,7 @@ export const summaryReport = reportThat({
 	title: 'Summary',
 	summary: 'paying subscriptions and recurring revenue, today and a week ago',
 	definition:
-		'Now, and at the same time of day a week before, as it was known then: `payingSubscriptions` have been paid for and have not ended. Of them, `pastDueSubscriptions` are past due but may still be renewed, and `cancelledSubscriptions` are cancelled and end when due. `recurringPence` is the recurring revenue a month, `annualRecurringPence` 12 times that, and `pastDuePence` its part that is past due. Of those that were paying seven days earlier and no longer are, `leftByWill` had cancelled or were refunded, and `lapsed` were not renewed in time. The third row is the change.',
+		'Now, and at the same time of day a week before, as it was known then: `payingSubscriptions` have been paid for and have not ended. Of them, `pastDueSubscriptions` are past due but may still be renewed, and `cancelledSubscriptions` are cancelled and end when due. `recurringPence` is the recurring revenue a month, `pastDuePence` its part that is past due, and `annualRecurringPence` 12 times `recurringPence`. Of those that were paying seven days earlier and no longer are, `leftByWill` had cancelled or were refunded, and `lapsed` were not renewed in time. The third row is the change.',
 	parameters: ['asOf', 'timezone', 'evt', 'period'],
 	initial: { by: [] },
 	columns: {

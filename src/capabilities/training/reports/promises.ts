@@ -21,7 +21,7 @@ export const promisesReport = reportThat({
 	title: 'Promises of scores',
 	summary: 'what scores predicted, and what was observed',
 	definition:
-		'By goal, week and band, and for all weeks together (`all`), of a random sample of the scores that pages were given, one per visitor a week: `predicted` is how many should have reached the goal (the sum of the scores), `observed` how many did within its horizon. If the scores are right, `observed` is outside `low` to `high` in at most one row of twenty. Such rows say `more came` or `fewer came`, the others `not contradicted`. Visitors whose horizon is not over are `waiting`.',
+		'Compares a random sample of the scores that pages were given, one per visitor, goal and week, with what came: by goal, week and band, and for all weeks together (`all`). `predicted` is the sum of the scores: how many should have reached the goal. `observed` is how many did within its horizon. If the scores are right, `observed` is outside `low` to `high` in at most one row of twenty. Such rows say `more came` or `fewer came`, the others `not contradicted`. Visitors whose horizon is not over are `waiting`.',
 	parameters: ['from', 'to', 'asOf', 'timezone', 'goal', 'include'],
 	async make({ account, control, query, asOfMs, calendar, period, read, history }) {
 		const goals = goalsAsked(await control.goals(account.id), query.goal);
