@@ -64,8 +64,16 @@ test('the package installs', async (t) => {
 			const { code, stderr } = await new TestProcess(process.execPath, create, { NODE_OPTIONS: '' }, folder)
 				.ended;
 			assert.equal(code, 1);
-			assert.match(stderr, /data is deleted when the next version is installed; name a folder outside with/);
+			assert.match(
+				stderr,
+				/data is deleted when the next version is installed; name a folder outside of the package/,
+			);
 		}
+		const outside = { NODE_OPTIONS: '', CASKADE_DATABASE: `sqlite:${temporaryFolder(t)}/data` };
+		assert.equal((await new TestProcess(process.execPath, create, outside, installed).ended).code, 0);
+		const backup = [program, 'backup', 'copy'];
+		const { stderr } = await new TestProcess(process.execPath, backup, outside, installed).ended;
+		assert.match(stderr, /copy.partial is deleted when the next version is installed/);
 	});
 	await t.test('as another user, it keeps what it has answered with 201', (t) => keepsEvents(t, program));
 	await t.test('uninstalled while it serves, it does not take that for a lack of file handles', (t) =>

@@ -46,10 +46,6 @@ export async function openDatabases(
 	const { stage, now, olderSchema, erasureList, capabilities = [] } = options;
 	const folder = dataFolderAt(address, stage);
 	if (folder !== undefined) {
-		if (/[\\/]node_modules[\\/]caskade[\\/]/.test(resolve(folder)))
-			throw new OperatorError(
-				`${resolve(folder)} is deleted when the next version is installed; name a folder outside with --database sqlite:FOLDER, or CASKADE_DATABASE.`,
-			);
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
 		if (mustExist && !existsSync(join(folder, 'control.sqlite')))
 			throw new OperatorError(

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../../../errors.ts';
 import { newestSchemas, type Schemas } from '../../migrations.ts';
@@ -15,6 +15,10 @@ export class DataFolder {
 	}
 
 	create(): void {
+		if (/[\\/]node_modules[\\/]caskade[\\/]/.test(resolve(this.path)))
+			throw new OperatorError(
+				`${resolve(this.path)} is deleted when the next version is installed; name a folder outside of the package, for the data by --database or CASKADE_DATABASE.`,
+			);
 		createFolder(this.accountsPath);
 	}
 
