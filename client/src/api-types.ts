@@ -112,7 +112,7 @@ export interface ReportQuery {
 	readonly asOf?: string | undefined;
 	/** Time zone of days and months, such as Europe/London. Default: the account's. */
 	readonly timezone?: string | undefined;
-	/** Only subscriptions that began with this event type, or have only refunds, the first with it. */
+	/** Only subscriptions whose first event has this event type; refunds count only if there is nothing else. */
 	readonly evt?: string | undefined;
 	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
 	readonly period?: string | undefined;
@@ -160,7 +160,7 @@ export interface ReportQuery {
 	readonly having?: string | undefined;
 	/** Only subscriptions for which this model credits a touch with the chosen properties: first, last or last-non-direct. */
 	readonly credited?: string | undefined;
-	/** Only subscriptions that changed in this way in the period: new, reactivated, expansion, contraction, or ended (cancelled or lapsed for only these); or `at-risk`, those at risk now. */
+	/** Only subscriptions that changed in this way in the period: new, reactivated, expansion, contraction, or ended (or only some of these: cancelled, lapsed); or `at-risk`, those at risk now. */
 	readonly moved?: string | undefined;
 	/** Only this goal. Default: all goals. */
 	readonly goal?: string | undefined;

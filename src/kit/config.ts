@@ -152,7 +152,7 @@ export const serveOptions = () => [
 	setting('--port <number>', 'port to listen on; 0 takes any free one', port, 8080),
 	setting(
 		'--console-port <number>',
-		'port of the web console; 0 takes any free one (default: 8081, or any where --port is 0)',
+		'port of the web console; 0 takes any free one (default: 8081; a free one if --port is 0)',
 		port,
 	),
 	setting(...consoleUrlSetting),
@@ -198,13 +198,13 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--drain-delay-ms <number>',
-		'how long to keep serving after the signal to stop; /readyz reports it, so that load balancers stop sending',
+		'how long to keep serving after the signal to stop; meanwhile /readyz answers 503, so that load balancers stop sending',
 		wholeNumber(0, 600_000),
 		0,
 	),
 	setting(
 		'--keep-alive-ms <number>',
-		'how long a connection without a request stays open; longer than a proxy in front keeps it',
+		'how long a connection without a request stays open; it must be longer than in a proxy in front',
 		wholeNumber(1000, 3_600_000),
 		72_000,
 	),

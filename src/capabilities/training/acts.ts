@@ -18,7 +18,7 @@ served.`,
 		version: { flag: '<version>', text: 'version of the model, such as 2026-11-21.1, or prior' },
 		scope: {
 			flag: '--scope <scope>',
-			text: 'what it scores: vid for visitors, sid for single visits; or lift',
+			text: 'what it scores: vid for visitors, sid for single visits, lift for how much treatment changes a visitor',
 			choices: modelScopes,
 			usual: 'vid',
 		},

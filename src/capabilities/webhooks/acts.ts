@@ -135,7 +135,7 @@ export const deleteWebhook = act({
 	async warning({ store, account }, { webhook: name }) {
 		const { url } = await store.control.webhook(account.id, name);
 		return {
-			what: `The webhook to ${url} would be deleted with its secret and all its messages, those that wait among them, for good.`,
+			what: `The webhook to ${url} would be deleted for good, with its secret and all its messages, even those that still wait.`,
 			name,
 		};
 	},

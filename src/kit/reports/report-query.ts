@@ -75,7 +75,7 @@ function filter(text: string, notation = names): Parameter<string | null> {
 const labelFilters = Object.fromEntries(
 	eventLabelNames.map((name) => [
 		name,
-		filter(`that began with this ${eventLabels[name]}, or have only refunds, the first with it`),
+		filter(`whose first event has this ${eventLabels[name]}; refunds count only if there is nothing else`),
 	]),
 ) as Record<EventLabel, Parameter<string | null>>;
 
@@ -151,7 +151,7 @@ export const parameters = {
 		{ value: 'model', parse: oneOf(oneTouchModels) },
 	),
 	moved: parameter<MovementKind | null>(
-		'only subscriptions that changed in this way in the period: new, reactivated, expansion, contraction, or ended (cancelled or lapsed for only these); or `at-risk`, those at risk now',
+		'only subscriptions that changed in this way in the period: new, reactivated, expansion, contraction, or ended (or only some of these: cancelled, lapsed); or `at-risk`, those at risk now',
 		null,
 		{ value: 'movement', parse: oneOf(movements) },
 	),

@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	experiment: /held out.*docs\/how-to\/experiments\.md says/,
 	'experiment create': /rule cannot change until/,
 	'experiment list': /an account's experiments/,
-	'experiment plan': /four of\s+five experiments show/,
+	'experiment plan': /found in four of\s+five experiments/,
 	'experiment stop': /all visitors get the segment again/,
 	'segment create': /Add a segment/,
 	'segment update': /What is left out stays/,

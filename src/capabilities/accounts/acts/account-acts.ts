@@ -22,12 +22,12 @@ import { relabelledAmounts } from '../store/stored-amounts.ts';
 export const settingFields = {
 	origins: {
 		flag: '--origin <url...>',
-		text: 'web origins whose pages may read scores (default: all)',
+		text: 'web origins whose pages may send hits and read scores (default: all)',
 		parse: webOrigin,
 		isOptional: true,
 		negation: ['--no-origin', 'pages of all origins may read scores'],
 		label: 'Origins',
-		hint: 'Web origins whose pages may read scores, one on each line. Empty: all.',
+		hint: 'Web origins whose pages may send hits and read scores, one on each line. Empty: all.',
 	},
 	explains: {
 		flag: '--explain',
@@ -81,7 +81,7 @@ export const settingFields = {
 	},
 	graceDays: {
 		flag: '--grace-days <evt=days...>',
-		text: 'how many days after its due day a renewal is in time, such as newsletter=21; until then it is past due, and not lost (default: half of the days between renewals, at most 30; in reports longer where payments came later)',
+		text: 'how many days after its due day a renewal still counts as in time, such as newsletter=21; during these it is past due, and not lost (default: half of the days between renewals, at most 30; reports wait longer where payments have come later)',
 		parse: gracePeriods,
 		isOptional: true,
 		negation: ['--no-grace-days', 'derive the days of grace from the days between renewals'],
@@ -90,7 +90,7 @@ export const settingFields = {
 	},
 	cancellationEvt: {
 		flag: '--cancellation-evt <evt>',
-		text: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected',
+		text: 'the event type that cancels a subscription: if such an event has 0 pence, the subscription ends on its next due day, and no renewal is expected',
 		parse: eventName,
 		isOptional: true,
 		negation: ['--no-cancellation-evt', 'no event cancels a subscription'],
@@ -108,7 +108,7 @@ export const settingFields = {
 	},
 	idTrust: {
 		flag: '--id-trust <standing>',
-		text: 'which cid and tid of hits are believed, see docs/how-to/trust.md. signed: those that your back end has signed; claimed: all, but pages are told of earlier uploads only for signed ones; trusted: all, so that whoever guesses an id is taken for its customer. A new account has claimed',
+		text: 'which cid and tid of hits are believed, see docs/how-to/trust.md. signed: those that your back end has signed; claimed: all, but pages are told of earlier uploads only for signed ones; trusted: all, so that whoever guesses an id is taken for its customer. New accounts start as claimed',
 		choices: idTrusts,
 		isOptional: true,
 		label: 'Believe ids from pages',

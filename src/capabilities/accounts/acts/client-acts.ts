@@ -29,7 +29,7 @@ export const enableClient = actOfAll({
 export const deleteClient = actOfAll({
 	...ofClients,
 	verb: 'delete',
-	summary: 'delete a client without accounts and keys',
+	summary: 'delete a client that has no accounts and no usable keys',
 	description: `Delete a client that has no accounts and no usable keys any more. Its revoked and expired keys go with it,
 and the record of their use.`,
 	prepare: ({ store }) => letKeysSettle(store),

@@ -34,10 +34,10 @@ export const createGoal = act({
 		},
 		evt: {
 			flag: '--evt <names...>',
-			text: "hit or upload events that reach the goal; '*' is every upload event, visit another visit",
+			text: "hit or upload events that reach the goal; '*' stands for every upload event, 'visit' for another visit",
 			parse: eventName,
 			label: 'Event types',
-			hint: 'Hit or upload events that reach the goal, one on each line. * is every upload event, visit is another visit.',
+			hint: 'Hit or upload events that reach the goal, one on each line. * stands for every upload event, visit for another visit.',
 		},
 		counts: { ...counts, usual: goalDefaults.counts },
 		horizonDays: {

@@ -12,7 +12,7 @@ Which uploaded events reach a goal, by --counts:
   trial          the same, if it is free
   first-payment  the first event of a subscription with an 'rvn' above zero
   refund         an event with a negative 'rvn'
-  renewal        any other; scored for current subscribers, whatever --horizon-days
+  renewal        any later event of a subscription, except refunds; scored for current subscribers, and --horizon-days does not apply
   any            all of these`,
 	goals,
 );

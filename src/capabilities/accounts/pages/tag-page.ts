@@ -18,7 +18,7 @@ export const tagPage = accountPage({
 		return html`<p>Put this on every page, before <code>&lt;/head&gt;</code>:</p>
 <pre id="snippet" tabindex="0"><code>${asWritten(tagSnippet(account.aid, tagUrl))}</code></pre>
 <p><button type="button" data-copy="snippet" hidden>Copy</button></p>
-${!asked.tagUrl && html`<p class="note">Write the address at which browsers reach this service instead of <code>${unknownOrigin}</code>: the server does not know its own name.</p>`}
+${!asked.tagUrl && html`<p class="note">Replace <code>${unknownOrigin}</code> with the address at which browsers reach this service: the server does not know its own name.</p>`}
 ${await arrival(asked)}
 <section><h2>With a content security policy</h2>
 <p>The first script is inline: give it a nonce, or put what is in it into a file of your own.</p>

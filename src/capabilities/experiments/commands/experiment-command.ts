@@ -16,8 +16,8 @@ const goalOption = [
 
 const plan = command('plan', 'how long an experiment would take')
 	.description(
-		`Estimate from the account's last weeks how many visitors would enter an experiment, and how many weeks it takes until four
-of five experiments show lifts of 5, 10 and 20 % of the rate, with 5, 10, 20 and 50 % held out.`,
+		`Estimate from the account's last weeks how many visitors would enter an experiment, and how many weeks it must run for a
+lift to be found in four of five experiments: a lift of 5, 10 or 20 % of the rate, with 5, 10, 20 or 50 % held out.`,
 	)
 	.required(...segmentOption)
 	.option(...goalOption)

@@ -49,7 +49,7 @@ stopped and the same command continues; 3 if rows were not stored because their 
 		.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {}, 'its own name')
 		.option(
 			'--currency <code>',
-			"rvn is in this currency, the account's, as people write it, for example 4.99 or 1.234,50 €",
+			"amounts (rvn) are in this currency, which must be the account's, as people write them, for example 4.99 or 1.234,50 €",
 			currencyCode,
 		)
 		.option('--pounds <field>', 'the same as --currency GBP', ['rvn'])

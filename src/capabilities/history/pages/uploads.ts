@@ -160,7 +160,7 @@ async function answers(asked: AccountRequest, days: readonly Span[], when: strin
 <div data-part="answer"><p class="answer">${answerText(rows, causes, when)}</p>
 ${await problems(asked, days)}</div>
 ${causes.length > 0 && aboveTables(html`${picture}${notesUnder(picture, notes, { from: days[0]?.name ?? null, to: null })}`, table)}
-<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with different content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days; more than 35 days ago, by days of UTC.</p></details>
+<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with different content; else the error, as <code>docs/reference/errors.md</code> lists them. Requests that named no account of the client count in each of its accounts, but only operators of all its accounts see them. Counts appear within some seconds and are kept for 400 days. Those more than 35 days old are by days of UTC.</p></details>
 <a href="${request.path}/answers.csv?${request.query}">CSV</a> <a href="${request.path}/answers.json?${request.query}">JSON</a></footer></section>`;
 }
 

@@ -4,7 +4,7 @@ import { emailAddress, wholeNumber } from '../../../kit/format/values.ts';
 
 const list = command('list', 'list what people did')
 	.description(
-		'List what people did in the console, and what commands changed: people, roles, secrets, settings of accounts, goals, keys, plans, segments and webhooks, the latest first. Refusals are listed, too. Of erased visitors it says only that somebody did something with one.',
+		'List what was changed, and which personal data was shown or exported, in the console, by commands or by programs, the latest first. Refusals are listed, too. Of erased visitors it says only that somebody did something with one.',
 	)
 	.option('--account <aid>', 'only what concerns this account')
 	.option('--user <email>', 'only what this person did', emailAddress)
@@ -18,6 +18,6 @@ const list = command('list', 'list what people did')
 export const auditCommand = group(
 	'audit',
 	'who changed what, and who looked at whom',
-	'Read who changed what, by command, form or program, and who looked at whom in the console. It is kept for 400 days.',
+	'Read who changed what, by command, form or program, and who looked at whose data. Entries are kept for 400 days.',
 	[list],
 );

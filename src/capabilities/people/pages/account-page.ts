@@ -50,7 +50,7 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 		offer: acting(offerSecondFactor, async (asked: PageRequest) => {
 			const { secret, link } = await asked.act(offerSecondFactor, {});
 			return {
-				once: html`<p>Scan this picture with your app, type the key, or open the link on your phone. They are shown only now. Then enter the code that the app shows. For a lost phone, you get recovery codes next.</p>
+				once: html`<p>Scan this picture with your app, type the key, or open the link on your phone. They are shown only now. Then enter the code that the app shows. After that you get recovery codes, in case you lose the phone.</p>
 ${qrCode(link)}
 <p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
 <p><a href="${link}">Open in the app</a></p>

@@ -50,7 +50,7 @@ async function requireLink({ signIn, person, form, shownIdentity }: PageRequest)
 	throw new OperatorError(
 		form.get('link')
 			? 'The link is not yours, was used before, or is older than 15 minutes.'
-			: 'A link is missing, or single sign-on.',
+			: 'A new sign-in link is needed, or single sign-on.',
 	);
 }
 
@@ -71,7 +71,7 @@ function fieldFor(way: Way, { sso, person }: PageRequest): HtmlValue {
 	if (way === 'password')
 		return html`<p><label>Your password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
 	if (way === 'none') return null;
-	return html`${sso && html`<p><a href="/console/sign-in/sso?prove=1" target="_blank">Show it through ${sso.host}</a>, in another window, and then send this form.</p>`}
+	return html`${sso && html`<p><a href="/console/sign-in/sso?prove=1" target="_blank">Confirm through ${sso.host} that it is you</a>, in another window, and then send this form.</p>`}
 <p><label>A new sign-in link <input name="link" autocomplete="off"></label> <span class="hint">Ask an administrator for one, and paste it here without opening it. It is made on the page People, or with <code>caskade user link ${person.email}</code>. Next time a password is enough, if you set one on the page <a href="/console/account" target="_blank">Your account</a>.</span></p>`;
 }
 

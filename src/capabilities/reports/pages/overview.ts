@@ -71,7 +71,7 @@ ${
 }
 ${await sectionOf(asked, activityReport, activity, { title: `What came in, by ${every}`, texts: { every }, tabled: shownActivity, isAnswered: false })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
-<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year earlier' : 'the previous period'}.`}</p>`;
+<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are measured against ${compare === 'year' ? 'the same weekdays a year earlier' : 'the previous period'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},
 });

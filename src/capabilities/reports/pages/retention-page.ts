@@ -18,7 +18,7 @@ export const retentionPage = accountPage({
 		const months = ofWholeMonths(asked);
 		const { from, texts } = months.view;
 		const isOfTouch = touchDimensions.some((name) => texts[name]);
-		return html`${isOfTouch && html`<p class="note">These have such a touch in their path. Their channels are those of their first touches, which may be others, so they are not split by channel.</p>`}
+		return html`${isOfTouch && html`<p class="note">Only subscriptions with the chosen touch in their path are shown. They are not split by channel: that would go by their first touch, which may be another one.</p>`}
 ${from !== null && html`<p class="note">These are the subscriptions that began since ${from}. It takes months to see who stays, so at least ${leastMonths} whole months and this one are shown, whatever period is chosen.</p>`}
 ${!isOfTouch && (await reportSection(months, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } }))}
 ${await reportSection(months, 'retention', { title: 'Still subscribed by month of the first payment' })}

@@ -65,6 +65,6 @@ ${await reportSection(asked, 'subscriptions', {
 	texts: { basis, having, credited, moved, compare: null },
 	isAlone: true,
 })}
-${isOfTouch && html`<p class="note">${credited === null ? 'These have such a touch in their path. A model may credit it with a part of each only.' : 'The model credits the touch in this column, which need not be the last.'}</p>`}`;
+${isOfTouch && html`<p class="note">${credited === null ? 'These subscriptions have the chosen touch in their path. A model may credit it with only a part of a subscription.' : '“Credited touch” is the one that the model credits, which need not be the last.'}</p>`}`;
 	},
 });

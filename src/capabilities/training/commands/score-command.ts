@@ -33,7 +33,7 @@ array), to send to other systems or to test how well earlier scores predicted th
 
 With --as-of, profiles are made from the log up to that time, and nothing later is used. The model is one that was
 trained as of then or earlier ('caskade train AID --as-of TIME'), unless --model names another. Percentiles are among
-the visitors who had been active within the goal's horizon before it.
+the visitors who had been active within the goal's horizon before that time.
 
 With --each-at-its-last-hit, every visitor is scored as of its last hit, as a page was told; 'at' is that time.`,
 	)

@@ -32,7 +32,7 @@ export function figuresOf({ later, ...report }: TrainingReport): Readonly<Record
 /** The tables of a report that have rows. Reports of earlier versions lack some. */
 export function tablesOf({ later, topFeatures }: TrainingReport): FigureTable[] {
 	const tables = {
-		'Who is present, by visit, as pages ask; and who has left, in the latest block, as batches score them': [
+		'Visitors who are present (by visit, as pages ask) and who have left (latest block, as batches ask)': [
 			...(later?.byVisits ?? []).map(
 				({ visit, ...measures }) => [`present, ${visit} visit`, measures] as const,
 			),

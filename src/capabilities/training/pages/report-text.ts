@@ -57,7 +57,7 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 	const before = former ? `version ${former.version}` : 'the base rate';
 	switch (outcome) {
 		case 'active':
-			return `Version ${version} is now in use${former ? `, instead of ${former.version}` : ''}.${report.overlaps ? ' Warning: some outcomes that it learned from were not known yet when the rows that judge it began. Train again when they are: the next version replaces it.' : ''}`;
+			return `Version ${version} is now in use${former ? `, instead of ${former.version}` : ''}.${report.overlaps ? ' Warning: too few outcomes were known when the rows that judge it began, so it also learned from some that became known later. Train again when the history is longer: the next version replaces it.' : ''}`;
 		case 'base rate':
 			return report.later === undefined
 				? 'The base rate is in use.'
@@ -100,7 +100,7 @@ function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }
 			return 'It is better than the base rate.';
 		case 'no rows':
 			if ('counts' in report && report.counts === 'renewal')
-				return 'No subscription has been due and its time to renew is over.';
+				return 'No subscription has reached the end of its time to renew yet.';
 			return `No hit is old enough: what followed is known after ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'}.`;
 		case 'few conversions':
 			return conversions < minConversions
@@ -110,7 +110,7 @@ function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }
 			return 'Conversions are spread too unevenly over time to judge a model on later rows.';
 		case 'no signal':
 			if (choice?.losesOn)
-				return `It makes what visitors do who ${choice.losesOn === 'present' ? 'are present' : 'have left'} less likely than the base rate does.`;
+				return `For visitors who ${choice.losesOn === 'present' ? 'are present' : 'have left'}, its predictions are worse than the base rate.`;
 			return (choice?.standardErrors ?? 0) > minStandardErrors
 				? 'It is no nearer to later outcomes than the base rate.'
 				: `It may be right by chance only: its predictions correlate with later outcomes by ${(choice?.standardErrors ?? 0).toFixed(1)} standard errors, and more than ${minStandardErrors} are needed.`;
@@ -161,14 +161,14 @@ export function choiceSentences({
 			: []),
 		...levels.map(
 			({ recency, rate, rows, since }) =>
-				`Who ${recencyTexts[recency]}: the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted.`,
+				`Those ${recencyTexts[recency]}: the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted.`,
 		),
 		...(verdict === 'served'
 			? []
-			: baseRates.map((rate, recency) => `Who ${recencyTexts[recency]}: the base rate, ${percent(rate)}.`)),
+			: baseRates.map((rate, recency) => `Those ${recencyTexts[recency]}: the base rate, ${percent(rate)}.`)),
 		...(overlaps
 			? [
-					'Warning: some outcomes that models learned from were not known yet when the rows that judge them began.',
+					'Warning: too few outcomes were known when the rows that judge the models began, so these also learned from some that became known later.',
 				]
 			: []),
 	];
@@ -191,7 +191,7 @@ export function formerSentences({ former, report }: TrainedGoal): string[] {
 	];
 }
 
-const recencyTexts = ['is present', 'was present within the horizon', 'was present before that'] as const;
+const recencyTexts = ['present', 'last present within the horizon', 'last present before that'] as const;
 
 /** What a feature does to scores. */
 export function directionText({ direction, text }: TopFeature): string {

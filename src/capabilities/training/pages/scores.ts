@@ -99,7 +99,7 @@ const toScores = (aid: string, goal: string) =>
 
 function progressOf({ startedBy, progress }: Training): Html {
 	const { step, what, done, total } = progress ?? { step: 'read', what: '', done: 0, total: 1 };
-	const text = step === 'read' ? 'The history is read' : 'Models are trained';
+	const text = step === 'read' ? 'Reading the history' : 'Training the models';
 	return html`<p class="empty" role="status">${text}${what !== '' && `: ${what}`}, ${Math.floor((100 * done) / Math.max(1, total))} %. ${startedBy} has asked for it. The page appears by itself when the models are trained.</p>
 <p><progress aria-label="Training" max="${Math.max(1, total)}" value="${done}"></progress></p>`;
 }

@@ -26,7 +26,7 @@ const list = command('list', 'list subscriptions, by when they began')
 	.option('--state <state>', 'only these', subscriptionStates)
 	.option(
 		'--evt <name>',
-		'only subscriptions that began with this event type, or have only refunds, the first with it',
+		'only subscriptions whose first event has this event type; refunds count only if there is nothing else',
 	)
 	.option(...asOfOption)
 	.option(...periodOption)
@@ -41,7 +41,7 @@ const list = command('list', 'list subscriptions, by when they began')
 
 const show = command('show', "show a subscription's events, with money and state, and how it came about")
 	.description(
-		`Print a subscription and, in order of time: the visits of its visitor, touches with each model's share of it, payments,
+		`Print a subscription and, in order of time: the visits of its visitor, touches (with the share that each model credits them with), payments,
 refunds and the state after each, scores and segments (by today's models and rules, not what pages were told).`,
 	)
 	.argument('<subid>', 'the subscription')

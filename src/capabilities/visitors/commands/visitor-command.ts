@@ -19,7 +19,7 @@ import { printTimeline } from './timeline-command.ts';
 
 const show = command('show', 'show a visitor in readable form')
 	.description(
-		`Print a visitor's profile; a timeline of visits, touches with each model's share of the subscriptions that they led to,
+		`Print a visitor's profile; a timeline of visits, touches (with the share of a subscription that each model credits them with),
 subscription events, scores and segments (by today's models and rules, not what pages were told); shown tids and cids; and
 the segments last reported to webhooks.`,
 	)
@@ -131,8 +131,8 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 const rebuild = command('rebuild', 'rebuild profiles from the log')
 	.description(
 		`Rebuild every visitor's visits, joins and profile from the log of hits and subscription events, and print how many
-differed from it. Visitors who have shown several customers are split first ('apart'): each customer's hits, from the first that
-shows it on, become a visitor of their own. Needed after an upgrade that asks for it, or after a manual repair.`,
+differed from it. Visitors who have shown several customers are split first ('apart'), into a visitor for
+each customer: a hit goes to the customer that was shown last. Needed after an upgrade that asks for it, or after a manual repair.`,
 	)
 	.onAccount(async (store, account, options) => {
 		const { aid } = account;

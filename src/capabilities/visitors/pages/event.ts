@@ -148,15 +148,15 @@ ${others.length > 0 && eventTable(asked, others)}</section>`;
 }
 
 const reasons = {
-	2: 'Matched by transaction: this visitor was the first whose page reported it.',
-	1: 'Matched by customer id: this visitor was the first whose page reported it.',
+	2: 'Matched by transaction: this visitor was the first to prove it or, if nobody has, the first whose page reported it.',
+	1: 'Matched by customer id: this visitor was the first to prove it or, if nobody has, the first whose page reported it.',
 	0: 'Matched through its subscription, which belongs to this visitor.',
 } as const;
 
 function visitorSection({ account }: AccountRequest, { vid, named }: TracedEvent): Html {
 	const { aid } = account;
 	return html`<section class="section"><h2>Visitor</h2>
-${vid === null && html`<p class="empty">Not matched to a visitor: no page has reported its transaction or customer id, nor any of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are matched</a></p>`}
+${vid === null && html`<p class="empty">Not matched to a visitor: no page has reported its transaction or customer id, or one of another event of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are matched</a></p>`}
 ${vid !== null && html`<p><a href="${visitorPath(aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`}</section>`;
 }
 
@@ -183,7 +183,7 @@ function creditSection({ account, calendar }: AccountRequest, event: TracedEvent
 	return html`<section class="figure" aria-labelledby="credit"><h2 id="credit">Touches, and what each model credits them with</h2>
 ${rows.length === 0 ? html`<p class="empty">No touch in the ${defaultLookbackDays} days before the subscription: all of it counts as (none).</p>` : table}
 ${rows.length > maxRows && html`<p class="note">These are the first ${maxRows} of ${formatNumber(rows.length)} touches; the CSV has all.</p>`}
-<footer><details><summary>What these figures are</summary><p>An event is credited to the touches of its subscription, in the ${defaultLookbackDays} days before it began, also where it is a renewal or a refund. Pence are split by largest remainder, so that they add up. The model markov credits channels by what all visitors did, not touches, and is in the attribution report.</p></details>
+<footer><details><summary>What these figures are</summary><p>Every event, also a renewal or a refund, is credited to the touches in the ${defaultLookbackDays} days before its subscription began. Pence are split by largest remainder, so that they add up. The model markov is only in the attribution report: it credits channels, not touches, by what all visitors did.</p></details>
 <a href="${file('touches.csv')}">CSV</a> <a href="${file('touches.json')}">JSON</a></footer></section>`;
 }
 

@@ -128,7 +128,7 @@ export const eraseVisitorPage = accountPage({
 <ul><li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with the profile and the touches</li>
 <li>${counted(links, 'id')} of customers and transactions, reported by pages</li></ul>
 <p>Kept without visitor and customer id: ${counted(events, 'subscription event')}.</p>
-${customers && html`<p class="warning">This visitor has reported ${customers} customers, and their data goes with it. <code>caskade visitor rebuild ${account.aid}</code> splits it first.</p>`}
+${customers && html`<p class="warning">This visitor has reported ${customers} customers, and the data of all of them would be deleted. To split the visitor first, run <code>caskade visitor rebuild ${account.aid}</code>.</p>`}
 <p>This takes effect within a second, and cannot be undone. Earlier backups still contain the data.</p>
 ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 <p><a href="${path}">Cancel</a></p>`;
@@ -167,7 +167,7 @@ function facts({ account, calendar, now }: AccountRequest, { record, changes }: 
 		'First seen': calendar.timeOf(of.firstAtMs),
 		'Last seen': calendar.timeOf(of.lastAtMs),
 		Visits: `${formatNumber(of.visits)}, with ${counted(of.hits, 'hit')} on ${counted(of.activeDays, 'day')}`,
-		'Latest channel': html`${nameOf(of.firstChannel)} at first${of.lastChannel !== of.firstChannel && html`, ${nameOf(of.lastChannel)} at last`}`,
+		Channel: html`${nameOf(of.firstChannel)} at first${of.lastChannel !== of.firstChannel && html`, ${nameOf(of.lastChannel)} at last`}`,
 		Device: nameOf(of.device),
 		Paid:
 			of.subscriptions &&
@@ -219,7 +219,7 @@ async function lifeSection(
 	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
 ${lanes.length > 0 && lifeLine({ title, fromMs, toMs: nowMs, levels, lanes, calendar })}
 ${noteList(notes)}
-<footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened, and by the same models and rules the segments. Scores and segments are computed when they are read, so what pages were served then is not kept. The tables beneath have the same.</p></details>
+<footer><details><summary>What this is</summary><p>The upper part shows the scores that today's active models give the visitor: after each visit and event, from what was known at that moment, and now. The lower part shows what happened, and the segments by today's models and rules. Both are computed when somebody reads them; what pages were told at the time is not kept. The tables below have the same data.</p></details>
 <a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
 }
 

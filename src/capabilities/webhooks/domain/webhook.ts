@@ -17,7 +17,7 @@ export const webhookEvents = Object.keys(texts) as WebhookEvent[];
 export const messageTexts: Readonly<Record<string, string>> = {
 	...texts,
 	'segments.recomputed':
-		'many visitors may have changed at once; sent with any segment.… or score.band.changed',
+		'many visitors may have changed at once; goes to all webhooks for segment.… or score.band.changed',
 };
 
 /**

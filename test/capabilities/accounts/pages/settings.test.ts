@@ -347,7 +347,10 @@ for (const engine of enginesAboveContract)
 			assert.notEqual((await store.control.webhook(account, id)).secret, secret);
 			const remove = { action: 'delete', webhook: id };
 			assert.equal((await fresh.post(hooks, { ...remove, webhook: 'wh_of_others' })).status, 400);
-			assert.match((await fresh.post(hooks, remove)).body, /deleted with its secret and all its messages/);
+			assert.match(
+				(await fresh.post(hooks, remove)).body,
+				/deleted for good, with its secret and all its messages/,
+			);
 			assert.equal((await fresh.post(hooks, { ...remove, confirm: id })).status, 303);
 			assert.deepEqual(await store.control.webhooks(account), []);
 			const none = (await olga.get(hooks)).body;

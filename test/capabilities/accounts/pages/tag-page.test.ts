@@ -49,6 +49,9 @@ for (const engine of enginesAboveContract) {
 	test(`where the server does not know its name, the page of the tag says so, on ${engine.name}`, async (t) => {
 		const { person } = await consoleHere(t, engine);
 		const ada = await person('ada@example.com', [{ aid: null, role: 'viewer' }]);
-		assert.match((await ada.get(path)).body, /instead of <code>https:\/\/your-caskade\.example<\/code>/);
+		assert.match(
+			(await ada.get(path)).body,
+			/Replace <code>https:\/\/your-caskade\.example<\/code> with the address/,
+		);
 	});
 }

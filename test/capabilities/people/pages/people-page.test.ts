@@ -468,7 +468,7 @@ for (const engine of enginesAboveContract)
 				const form = { action: 'create', email: 'eve@example.com', role: 'viewer' };
 				const asking = await ada.post('/console/people', form);
 				assert.equal(asking.status, 403);
-				assert.match(asking.body, /sso\?prove=1" target="_blank">Show it through 127\.0\.0\.1/);
+				assert.match(asking.body, /sso\?prove=1" target="_blank">Confirm through 127\.0\.0\.1/);
 				assert.equal((await pass(ada, provider, '43', '?prove=1')).status, 403, 'somebody else');
 				assert.equal((await ada.post('/console/people', form)).status, 403);
 				assert.match((await pass(ada, provider, '42', '?prove=1')).body, /You have shown who you are/);

@@ -108,7 +108,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	for (const row of chosen) assert.match(row, />email/, row);
 	const { body: ofOne } = await browser.get(`/console/${aid}/retention?channel=email&period=all`);
 	assert.doesNotMatch(ofOne, /by channel<|>paid search</, 'whose first touch is another');
-	assert.match(ofOne, /so they are not split by channel/);
+	assert.match(ofOne, /They are not split by channel/);
 	const byEmail = `/visitors${query}&channel=email`;
 	const { body: came } = await browser.get(`/console/${aid}${byEmail}`);
 	const [vid] = /[0-9a-f]{32}/.exec(came.split('<h2>Who came')[1] ?? '') ?? [];

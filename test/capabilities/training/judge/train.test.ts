@@ -144,7 +144,7 @@ test('the report contains what an analyst needs', () => {
 test('outcomes that were known too early give a warning', () => {
 	const dataset = datasetOf(visitors(2000, 1, byVisitsAndEmail));
 	const { report } = train(dataset, { seed: 1, horizonMs: 1e15 });
-	assert.match(choiceSentences(report).at(-1) ?? '', /were not known yet/);
+	assert.match(choiceSentences(report).at(-1) ?? '', /too few outcomes were known/);
 });
 
 test("the served model's level is that of the most recent rows", () => {
