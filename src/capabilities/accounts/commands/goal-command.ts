@@ -13,6 +13,6 @@ Which uploaded events reach a goal, by --counts:
   first-payment  the first event of a subscription with an 'rvn' above zero
   refund         an event with a negative 'rvn'
   renewal        any later event of a subscription, except refunds; scored for current subscribers, and --horizon-days does not apply
-  any            all of these`,
+  any            all of these, and cancellations`,
 	goals,
 );
