@@ -68,15 +68,16 @@ for (const [place, engine] of engines.entries())
 			for (const channel of ['email', 'organic search'])
 				assert.match(table, new RegExp(`row "${channel} [^"]*\\d %`), table);
 
-			// A segment of those who came once, of whom somebody types before the page's script has come.
-			const typed = Promise.withResolvers<void>();
-			await page.route('**/preview.js*', async (route) => {
-				await typed.promise;
-				await route.continue();
-			});
+			// A segment of those who came once, whose rule is begun before the page's script has come.
 			await page.getByRole('link', { name: 'Segments' }).click();
 			await page.getByRole('heading', { name: 'Segments', level: 1 }).waitFor();
 			await whole();
+			const typed = Promise.withResolvers<void>();
+			await page.route('**/preview.js', async (route) => {
+				await typed.promise;
+				await route.continue();
+			});
+			await page.reload({ waitUntil: 'commit' });
 			await page.getByLabel('Id', { exact: true }).fill('newcomers');
 			await page.getByLabel('Name', { exact: true }).fill('Newcomers');
 			await page.getByLabel('Rule').fill('visitor.visits > ');
