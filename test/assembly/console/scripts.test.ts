@@ -97,12 +97,12 @@ test('scripts show what is new, and read curves by keyboard and pointer, within 
 	await reader.cancel();
 });
 
-/** A tab that nobody looks at until `look()`. */
+/** A tab that nobody looks at until `look(true)`. */
 const inBackground = `{
 	let isHidden = true;
 	Object.defineProperty(document, 'hidden', { get: () => isHidden });
-	window.look = () => {
-		isHidden = false;
+	window.look = (isLookedAt) => {
+		isHidden = !isLookedAt;
 		document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
 	};
 }`;
@@ -122,8 +122,11 @@ test('a tenth tab opens, too: those that nobody looks at hold none of the six co
 	const first = await context.newPage();
 	await first.goto(link);
 	await first.getByRole('button', { name: 'Sign in' }).click();
+	await first.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+	await first.evaluate('look(true)');
 	const waiting = first.getByText('Waiting for the first hit.');
 	await waiting.waitFor();
+	await first.evaluate('look(false)');
 	for (let count = 1; count < 10; count++)
 		await (await context.newPage()).goto(first.url(), { timeout: 10_000 });
 	const hit = { aid: demoAid, url: 'https://shop.example/', referrer: '', title: 'Shop', events: [] };
@@ -132,7 +135,7 @@ test('a tenth tab opens, too: those that nobody looks at hold none of the six co
 		'user-agent': (await first.evaluate('navigator.userAgent')) as string,
 	};
 	await fetch(`${server.url}/hit`, { method: 'POST', headers, body: JSON.stringify(hit) });
-	await first.evaluate('look()');
+	await first.evaluate('look(true)');
 	await first.getByText('The first hit has arrived.').waitFor();
 	assert.equal(await waiting.count(), 0);
 });

@@ -150,7 +150,7 @@ test('a model that learned from outcomes not known yet is used with a warning, u
 	});
 	assert.ok(early);
 	assert.equal(early.outcome, 'active');
-	assert.match(useOf(early), /Warning: some outcomes .* were not known yet .* Train again/);
+	assert.match(useOf(early), /Warning: too few outcomes were known .* Train again/);
 	const [next] = await trainAt(store, account, {
 		trainOn: reporting({ overlaps: false }),
 		keepsChoice: true,
